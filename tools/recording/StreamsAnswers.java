@@ -23,7 +23,7 @@ import org.apache.kafka.streams.processor.assignment.ProcessId;
 import org.apache.kafka.streams.processor.internals.assignment.*;
 import org.apache.kafka.streams.state.HostInfo;
 
-/** Answers the cases of a document with the classes of Kafka Streams: {id: answer}; without the others. */
+/** Answers the cases of a document with the classes of Kafka Streams: {id: answer}, null: not one for them. */
 public class StreamsAnswers {
     static final ObjectMapper JSON = new ObjectMapper();
     static final int KEYS = 100_000;
@@ -38,7 +38,7 @@ public class StreamsAnswers {
         fixture.path("hosts").fieldNames().forEachRemaining(name -> names.put(host(name), name));
         Map<String, Object> answers = new LinkedHashMap<>();
         for (JsonNode one : document.get("cases")) {
-            Object answer = switch (one.get("kind").asText()) {
+            answers.put(one.get("id").asText(), switch (one.get("kind").asText()) {
                 case "subscription_user_data" -> subscription(one.get("expected"));
                 case "assignment_user_data" -> assignment(one.get("expected"));
                 case "commit_metadata" -> commit(one.get("expected"));
@@ -47,10 +47,7 @@ public class StreamsAnswers {
                 case "streams_metadata_state" -> metadata(one);
                 case "describe_groups" -> group(one);
                 default -> null;
-            };
-            if (answer != null) {
-                answers.put(one.get("id").asText(), answer);
-            }
+            });
         }
         JSON.writeValue(new File(arguments[1]), answers);
     }

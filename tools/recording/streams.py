@@ -24,7 +24,7 @@ def _record(subject: str, version: str, folder: Path) -> None:
     answers = ask(MAIN, document, version)
     kinds = set()
     for case in document["cases"]:
-        if case["id"] in answers:
+        if answers[case["id"]] is not None:
             kinds.add(case["kind"])
             case.update(answers[case["id"]])
     head: dict[str, Any] = {"source": document.pop("source")}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import tempfile
 import time
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -16,11 +15,7 @@ from kio.schema.types import GroupId
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.connection import Connection
 from jobs.cluster.protocol.cluster import RawCluster
-from jobs.cluster.protocol.transport.apis import (
-    DESCRIBE_GROUPS,
-    DESCRIBE_STREAMS_GROUPS,
-    Api,
-)
+from jobs.cluster.protocol.transport.apis import DESCRIBE_GROUPS, DESCRIBE_STREAMS_GROUPS, Api
 from jobs.cluster.protocol.transport.connection import BrokerConnection
 from jobs.cluster.protocol.transport.connection_pool import COORDINATOR
 from jobs.cluster.protocol.transport.streams_describe import StreamsGroupDescribeRequest
@@ -39,16 +34,14 @@ from jobs.lab.streams.application import (
     make_topics,
 )
 from jobs.lab.streams.orders import OrderWriter
-from jobs.lab.streams.settled import KEYS, Inside, is_settled, route_alike
+from jobs.lab.streams.settled import route_alike, settled_inside
 from jobs.streams.collection.applications import find_applications, observe
-from jobs.streams.metadata_state import UNAVAILABLE
 from tools.recording.case_files import write_json
 from tools.recording.kafka_classes import ask
 from tools.recording.streams import MAIN
 
-_BUDGET_S, _CALM_S, _EVERY_S, _ORDERS_PER_S = 30.0, 60.0, 0.5, 10.0
+_BUDGET_S, _ORDERS_PER_S = 30.0, 10.0
 _FIRST_GROUP_RECORD = 2
-_COLUMNS = ("partition", "offset", "ts", "key_version", "key_hex", "value_hex")
 # Name -> application id, its settings, and the endpoints of its instances, which start one after the other.
 CONSTELLATIONS: dict[str, tuple[str, dict[str, Any], dict[str, str | None]]] = {
     "classic_two_instances": ("orders-app", {"threads": 2, "with_regions": True},
@@ -75,34 +68,35 @@ def record_streams_live(version: str, folder: Path) -> None:
                 for name, (application_id, settings, endpoints) in CONSTELLATIONS.items():
                     wanted = StreamsSettings(application_id, cluster.bootstrap_servers, **settings)
                     with StreamsApplication(root / name, jvm, wanted) as application:
-                        _settle(application, endpoints)
+                        for instance, endpoint in endpoints.items():
+                            application.start(instance, endpoint)
+                            application.wait_until_running()
                         write_capture(cluster, application, folder / name)
 
 
 def write_capture(cluster: Cluster, application: StreamsApplication, folder: Path) -> None:
     """Write what the broker tells of a settled application, and what its instances say before and after.
 
-    Raises `NotServing` when they do not route alike, or another way each time.
+    Raises `NotServing` when it does not settle, or its instances do not route alike.
     """
-    group = application.settings.application_id
-    end = time.monotonic() + _CALM_S
+    group, standbys = application.settings.application_id, application.settings.standbys
+    end = time.monotonic() + RUNNING_S
     while True:
-        before = application.inside(KEYS)
+        before = settled_inside(application, standbys)
         outside = asyncio.run(_outside(cluster.connection, group))
-        after = application.inside(KEYS)
+        after = settled_inside(application, standbys)
         # With the streams protocol each learns of a new routing with its own heartbeat.
-        first = next(iter(before.values()))
-        if route_alike(before, after) and route_alike(dict.fromkeys(before, first), before):
+        alike = dict.fromkeys(application.instances, next(iter(before.values()), {}))
+        if before and after and route_alike(alike, before) and route_alike(alike, after):
             break
         if time.monotonic() > end:
-            raise NotServing(f"{group} routes keys in different ways after {_CALM_S:.0f} s.")
+            raise NotServing(f"{group} has not settled in {RUNNING_S:.0f} s.")
     version = application.jvm.release.version
     question = outside["raw"]["describe_groups"] | {"id": group, "kind": "describe_groups"}
     told = ask(MAIN, {"cases": [question]}, version)[group]
     files = {
         "outside": {"group": group, "broker": version, "describe_groups": told} | outside,
         "inside": {"before": before, "after": after},
-        "routing_summary": _routing(before),
         "group_log": _group_log(cluster.connection, group),
     }
     folder.mkdir(parents=True, exist_ok=True)
@@ -112,17 +106,6 @@ def write_capture(cluster: Cluster, application: StreamsApplication, folder: Pat
     (folder / "topology.txt").write_text(topology, encoding="utf-8")
 
 
-def _settle(application: StreamsApplication, endpoints: Mapping[str, str | None]) -> None:
-    for instance, endpoint in endpoints.items():
-        application.start(instance, endpoint)
-        application.wait_until_running()
-    end = time.monotonic() + RUNNING_S
-    while not is_settled(application, application.settings.standbys):
-        if time.monotonic() > end:
-            raise NotServing(f"{application.folder.name} has not settled in {RUNNING_S:.0f} s.")
-        time.sleep(_EVERY_S)
-
-
 async def _outside(connection: Connection, group: str) -> dict[str, Any]:
     groups = (cast("GroupId", group),)
     classic = DescribeGroupsRequest(groups=groups, include_authorized_operations=False)
@@ -130,16 +113,14 @@ async def _outside(connection: Connection, group: str) -> dict[str, Any]:
         group_ids=groups, include_authorized_operations=False, include_topology_description=False
     )
     async with RawCluster(connection, client_id="recording") as cluster:
-        found = await find_applications(cluster, budget_s=_BUDGET_S)
+        found = await find_applications(cluster, known=[group], budget_s=_BUDGET_S)
         now_ms = int(time.time() * 1000)
         seen = await observe(cluster, found, group, now_ms=now_ms, budget_s=_BUDGET_S)
         (broker,) = (await cluster.metadata()).brokers
         coordinator = await cluster.connection_to(broker, COORDINATOR)
         raw = {
-            "describe_groups": await _answered(coordinator, DESCRIBE_GROUPS, classic),
-            "streams_group_describe": await _answered(
-                coordinator, DESCRIBE_STREAMS_GROUPS, streams
-            ),
+            "describe_groups": await _answer(coordinator, DESCRIBE_GROUPS, classic),
+            "streams_group_describe": await _answer(coordinator, DESCRIBE_STREAMS_GROUPS, streams),
         }
     return {
         "captured_from": now_ms,
@@ -150,31 +131,17 @@ async def _outside(connection: Connection, group: str) -> dict[str, Any]:
             for (topic, number), one in sorted(seen.committed.items())
         },
         "topics": {
-            name: {"partitions": one.partitions, "offsets": {n: [one.starts[n], one.ends[n]] for n in one.ends}}
+            name: {"partitions": one.partitions,
+                   "offsets": {number: [one.starts[number], end] for number, end in one.ends.items()}}
             for name, one in seen.topics.items()
         },
     }  # fmt: skip
 
 
-async def _answered(asked: BrokerConnection, api: Api[Any, Any], request: object) -> dict[str, Any]:
+async def _answer(asked: BrokerConnection, api: Api[Any, Any], request: object) -> dict[str, Any]:
     version = asked.version(api.speaks)
-    call = replace(
-        api.call(request, version), decode=lambda answer, _: (bytes(answer), len(answer))
-    )
+    call = replace(api.call(request, version), decode=lambda read, _: (bytes(read), len(read)))
     return {"version": version, "response_hex": (await asked.ask(call)).hex()}
-
-
-def _routing(inside: Mapping[str, Inside]) -> dict[str, dict[str, int]]:
-    """Count the answers of each instance by whether the host that it names has the key in its store."""
-    serving = {key: one["applicationServer"] for one in inside.values() for key in one["localGet"]}
-    kinds = ("right", "wrong_live_host", "unavailable_with_partition", "not_available")
-    found = {name: dict.fromkeys(kinds, 0) for name in inside}
-    for name, one in inside.items():
-        for key, (active, _, partition) in one["queryMetadataForKey"].items():
-            is_nowhere = active == UNAVAILABLE
-            kind = 0 if active == serving[key] else 1 + is_nowhere + (is_nowhere and partition < 0)
-            found[name][kinds[kind]] += 1
-    return found
 
 
 def _group_log(connection: Connection, group: str) -> list[dict[str, Any]]:
@@ -186,15 +153,10 @@ def _group_log(connection: Connection, group: str) -> list[dict[str, Any]]:
         key, value = one.key or b"", one.value
         version = int.from_bytes(key[:2], "big")
         if key[2:].startswith(named) and version >= _FIRST_GROUP_RECORD:
-            found = (
-                one.partition,
-                one.offset,
-                one.timestamp_ms,
-                version,
-                key.hex(),
-                value and value.hex(),
-            )
-            rows.append(dict(zip(_COLUMNS, found, strict=True)))
+            rows.append({
+                "partition": one.partition, "offset": one.offset, "ts": one.timestamp_ms,
+                "key_version": version, "key_hex": key.hex(), "value_hex": value and value.hex(),
+            })  # fmt: skip
 
     with ClusterClient(connection) as client:
         read_whole_topic(client, "__consumer_offsets", take)

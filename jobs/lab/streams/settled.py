@@ -30,21 +30,27 @@ def hosts(inside: Inside) -> dict[str, Inside]:
 
 def is_settled(application: StreamsApplication, standbys: int) -> bool:
     """Every task is active once and has its standbys, every endpoint is known, every key is served once."""
+    return bool(settled_inside(application, standbys))
+
+
+def settled_inside(application: StreamsApplication, standbys: int) -> dict[str, Inside]:
+    """Return what each instance says of itself and of `KEYS`; empty: the application has not settled."""
     try:
         found = application.inside(KEYS)
     except LabError:  # an instance that starts has no door yet
-        return False
+        return {}
     endpoints = {application.instances[name].endpoint for name in found} - {None}
     active = [task for inside in found.values() for task in tasks(inside, "active")]
     standby = [task for inside in found.values() for task in tasks(inside, "standby")]
     served = [key for inside in found.values() for key in inside["localGet"] or ()]
-    return (
+    fits = (
         all(inside["state"] == RUNNING for inside in found.values())
         and sorted(active) == sorted(STATELESS | STATEFUL)
         and sorted(standby) == sorted(STATEFUL) * standbys
         and sorted(served) == KEYS
         and all(set(hosts(inside)) == endpoints for inside in found.values())
     )
+    return found if fits else {}
 
 
 def route_alike(before: Mapping[str, Inside], after: Mapping[str, Inside]) -> bool:

@@ -8,7 +8,7 @@ from jobs.streams.answers import metadata_for_key
 from jobs.streams.application import Application, Protocol
 from jobs.streams.assembly import application_of
 from jobs.streams.collection.capture import read_capture
-from jobs.streams.metadata_state import UNAVAILABLE, metadata_state
+from jobs.streams.metadata_state import metadata_state
 from jobs.streams.topology.reading import read_description
 from jobs.wire.consumer_protocol import decode_consumer_assignment, decode_consumer_subscription
 
@@ -71,20 +71,14 @@ def assert_running_tasks_are_those_of_every_jvm_s_threads(folder: Path) -> None:
 
 
 def assert_truth_is_who_serves_and_wrong_answers_are_found(folder: Path) -> None:
-    """The answers of the JVMs are right and wrong as often as the recording counted in their stores."""
     application = read(folder)
     serving = {key: jvm["applicationServer"] for jvm in inside(folder) for key in jvm["localGet"]}
-    counts = dict.fromkeys(("right", "wrong_live_host", "unavailable_with_partition"), 0)
-    for key in inside(folder)[0]["queryMetadataForKey"]:
-        found = metadata_for_key(application, STORE, key.encode())
-        assert found.active.process.endpoint == (serving[key] or None)
-        is_unavailable = found.jvm.answer.active == UNAVAILABLE
-        wrong = "unavailable_with_partition" if is_unavailable else "wrong_live_host"
-        counts["right" if found.jvm.is_right else wrong] += 1
-        assert bool(found.jvm.reason) is not found.jvm.is_right
-    told = json.loads((folder / "routing_summary.json").read_text(encoding="utf-8"))
-    for jvm in told.values():
-        assert {kind: jvm[kind] for kind in counts} == counts
+    for jvm in inside(folder):
+        for key, (active, _, _) in jvm["queryMetadataForKey"].items():
+            found = metadata_for_key(application, STORE, key.encode())
+            assert found.active.process.endpoint == (serving[key] or None)
+            assert found.jvm.is_right is (active == serving[key])
+            assert bool(found.jvm.reason) is not found.jvm.is_right
 
 
 def assert_members_are_read_as_kafka_reads_them(folder: Path) -> None:

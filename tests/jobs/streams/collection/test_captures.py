@@ -8,11 +8,13 @@ import pytest
 from jobs.streams.answers import metadata_for_key, metadata_for_store
 from jobs.streams.assembly import application_of
 from jobs.streams.collection.capture import BadCapture, read_capture
+from jobs.streams.metadata_state import UNAVAILABLE
 from tests.jobs.streams.collection.comparisons import (
     assert_all_metadata_is_that_of_every_jvm,
     assert_running_tasks_are_those_of_every_jvm_s_threads,
     assert_stores_and_keys_are_those_of_every_jvm,
     assert_truth_is_who_serves_and_wrong_answers_are_found,
+    inside,
     read,
 )
 from tests.support import CONFORMANCE
@@ -40,6 +42,25 @@ def test_a_store_s_hosts_and_each_key_s_answer_are_those_of_every_jvm(name, desc
 @pytest.mark.parametrize("name", NAMES)
 def test_the_truth_is_who_serves_the_key_and_wrong_answers_are_found(name):
     assert_truth_is_who_serves_and_wrong_answers_are_found(LIVE / name)
+
+
+@needs_captures
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("classic_two_instances", (200, 0, 0)),
+        ("one_without_endpoint", (39, 33, 128)),
+        ("streams_protocol", (200, 0, 0)),
+    ],
+)
+def test_the_answers_are_right_wrong_and_unavailable_as_often_as_it_was_counted(name, expected):
+    application = read(LIVE / name)
+    counts = {"right": 0, "wrong": 0, "unavailable": 0}
+    for key in inside(LIVE / name)[0]["queryMetadataForKey"]:
+        found = metadata_for_key(application, STORE, key.encode()).jvm
+        unavailable = found.answer.active == UNAVAILABLE
+        counts["right" if found.is_right else "unavailable" if unavailable else "wrong"] += 1
+    assert tuple(counts.values()) == expected
 
 
 @needs_captures
