@@ -32,7 +32,7 @@ class OrderWriter:
         self._thread = threading.Thread(target=self._keep_on, name="orders", daemon=True)
 
     def start(self) -> None:
-        """Write the first records, then go on in a thread."""
+        """Write the first records, then orders in a thread."""
         producer = self._producer()
         for topic, count in (("customers", FIRST_CUSTOMERS), ("orders", FIRST_ORDERS)):
             for _ in range(count):
