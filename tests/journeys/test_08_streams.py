@@ -7,8 +7,10 @@ from contextlib import contextmanager
 import pytest
 
 from jobs.lab.streams.application import StreamsApplication, StreamsSettings, make_topics
+from jobs.lab.streams.orders import OrderWriter
+from jobs.lab.streams.settled import KEYS
 from jobs.streams.metadata_state import metadata_state
-from tests.live.streams.applications import KEYS, OrderWriter, wait_until_settled
+from tests.live.streams.applications import wait_until_settled
 from tests.live.streams.test_answers import (
     STORE,
     answers_inside,

@@ -15,10 +15,11 @@ from jobs.lab.lab import Lab
 from jobs.lab.plan import ClusterPlan
 from jobs.lab.ports import find_base_port
 from jobs.lab.streams.application import STREAMS, StreamsApplication, StreamsSettings, make_topics
+from jobs.lab.streams.orders import OrderWriter
 from tests.live.conftest import FOLDER as LIVE
 from tests.live.conftest import NO_RETENTION
 from tests.live.shared_labs import SHARED
-from tests.live.streams.applications import OrderWriter, wait_until_settled
+from tests.live.streams.applications import wait_until_settled
 
 FOLDER = LIVE / "streams"
 SESSION_MS = 6_000

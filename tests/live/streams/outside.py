@@ -8,6 +8,7 @@ from console.streams.collection.rows import worst_misrouted_share
 from jobs.cluster.protocol.cluster import RawCluster
 from jobs.lab.cluster import Cluster
 from jobs.lab.streams.application import StreamsApplication
+from jobs.lab.streams.settled import KEYS, route_alike
 from jobs.streams.application import Application
 from jobs.streams.assembly import application_of
 from jobs.streams.audit.conditions import MOST, Condition, Seen
@@ -16,7 +17,6 @@ from jobs.streams.collection.applications import find_applications, observe
 from jobs.streams.lag import NOT_KEPT
 from jobs.streams.observation import Facts, Observation
 from jobs.streams.topology.reading import read_description
-from tests.live.streams.applications import KEYS
 from tests.waiting import eventually
 
 BUDGET_S = 30.0
@@ -49,9 +49,8 @@ def both_sides(
         after = application.inside(keys)
         text = application.instances[names[0]].topology()
         found[:] = [application_of(outside, read_description(text)), after]
-        asked = ("metadataForAllStreamsClients", "queryMetadataForKey", "streamsMetadataForStore")
-        return outside.group.state == _STABLE and all(
-            before[name][one] == after[name][one] for name in names for one in asked
+        return outside.group.state == _STABLE and route_alike(
+            {name: before[name] for name in names}, after
         )
 
     eventually(at_rest, _CALM_S)

@@ -7,13 +7,14 @@ import pytest
 from jobs.cli import main
 from jobs.cluster.client import ClusterClient
 from jobs.lab.streams.application import StreamsApplication
+from jobs.lab.streams.settled import KEYS, STORE
 from jobs.streams.answers import all_metadata, metadata_for_key
 from jobs.streams.application import Application, Confidence, Role
 from jobs.streams.assembly import application_of
 from jobs.streams.collection.changelog_search import SoughtKey, key_in_changelog
 from jobs.streams.lag import input_lags
 from jobs.streams.metadata_state import MetadataState, NotKnowable, metadata_state
-from tests.live.streams.applications import KEYS, STORE, connection_file
+from tests.live.streams.applications import connection_file
 from tests.live.streams.outside import both_sides, seen
 from tests.waiting import eventually
 

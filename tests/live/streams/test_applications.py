@@ -6,14 +6,8 @@ import pytest
 
 from jobs.lab.daemon import LabDaemon
 from jobs.lab.streams.application import OWN_DOOR
-from tests.live.streams.applications import (
-    KEYS,
-    STATEFUL,
-    STATELESS,
-    hosts,
-    tasks,
-    wait_until_settled,
-)
+from jobs.lab.streams.settled import KEYS, STATEFUL, STATELESS, hosts, tasks
+from tests.live.streams.applications import wait_until_settled
 
 pytestmark = pytest.mark.timeout(900)
 

@@ -5,10 +5,11 @@ import uuid
 import pytest
 
 from jobs.lab.daemon import LabDaemon
+from jobs.lab.streams.settled import STORE, tasks
 from jobs.streams.lookup.own_answer import misrouted_share
 from jobs.streams.metadata_state import metadata_state
 from jobs.wire.batches.hashes import partition_for_key
-from tests.live.streams.applications import STORE, tasks, wait_until_settled
+from tests.live.streams.applications import wait_until_settled
 from tests.live.streams.outside import Auditor, both_sides, holds
 from tests.waiting import eventually
 

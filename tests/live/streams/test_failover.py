@@ -23,6 +23,8 @@ from jobs.lab.plan import BLOCK, ClusterPlan
 from jobs.lab.ports import find_base_port
 from jobs.lab.streams.application import StreamsApplication as LabApplication
 from jobs.lab.streams.application import StreamsSettings, make_topics
+from jobs.lab.streams.orders import OrderWriter
+from jobs.lab.streams.settled import KEYS
 from jobs.replication.offset_syncs.archive_writer import SyncArchive
 from jobs.replication.offset_syncs.follower import catch_up, place_of
 from jobs.streams.assembly import application_of
@@ -30,7 +32,7 @@ from jobs.streams.lag import input_lags
 from tests.live.conftest import NO_RETENTION
 from tests.live.copiers import BatchCopying
 from tests.live.groups import Rounds, wait_until_inactive
-from tests.live.streams.applications import KEYS, OrderWriter, wait_until_settled
+from tests.live.streams.applications import wait_until_settled
 from tests.live.streams.outside import seen
 from tests.waiting import eventually
 

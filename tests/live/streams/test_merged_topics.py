@@ -9,8 +9,9 @@ from jobs.cli import main
 from jobs.cluster.client import ClusterClient
 from jobs.lab.errors import LabError
 from jobs.lab.streams.application import RUNNING, RUNNING_S
+from jobs.lab.streams.settled import STORE, Inside
 from jobs.wire.batches.hashes import partition_for_key
-from tests.live.streams.applications import STORE, Inside, connection_file
+from tests.live.streams.applications import connection_file
 from tests.live.topics import make_topic
 from tests.waiting import PATIENCE, eventually
 

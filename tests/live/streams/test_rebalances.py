@@ -12,10 +12,11 @@ from console.streams.collection.collect import collect_applications
 from console.streams.models import StreamsApplication, StreamsRound
 from jobs.cluster.check import check_connection
 from jobs.lab.streams.application import CLASSIC, STREAMS
+from jobs.lab.streams.settled import Inside, is_settled, tasks
 from jobs.limits import SNAPSHOT_EVERY_S
 from jobs.streams.application import Role
 from jobs.streams.rebalances.changes import Change, Reason
-from tests.live.streams.applications import Inside, is_settled, tasks, wait_until_settled
+from tests.live.streams.applications import wait_until_settled
 from tests.waiting import eventually
 
 pytestmark = [pytest.mark.timeout(900), pytest.mark.django_db]

@@ -8,10 +8,11 @@ import pytest
 
 from jobs.lab.install.preparation import kafka_jvm
 from jobs.lab.streams.application import StreamsApplication, StreamsSettings, make_topics
+from jobs.lab.streams.orders import OrderWriter
 from jobs.streams.assembly import application_of
 from jobs.streams.lag import input_lags
 from jobs.streams.metadata_state import metadata_state
-from tests.live.streams.applications import OrderWriter, wait_until_settled
+from tests.live.streams.applications import wait_until_settled
 from tests.live.streams.test_answers import (
     answers_inside,
     answers_of,

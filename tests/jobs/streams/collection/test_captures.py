@@ -1,6 +1,5 @@
 """Captures of real applications: crosslog says what their JVMs say, and the truth is what they serve."""
 
-import json
 import re
 from pathlib import Path
 
@@ -10,56 +9,34 @@ from jobs.streams.answers import metadata_for_key, metadata_for_store
 from jobs.streams.assembly import application_of
 from jobs.streams.collection.capture import BadCapture, read_capture
 from jobs.streams.metadata_state import UNAVAILABLE, metadata_state
-from jobs.streams.topology.reading import read_description
+from tests.jobs.streams.collection.comparisons import (
+    assert_all_metadata_is_that_of_every_jvm,
+    assert_running_tasks_are_those_of_every_jvm_s_threads,
+    assert_stores_and_keys_are_those_of_every_jvm,
+    assert_truth_is_who_serves_and_wrong_answers_are_found,
+    inside,
+    read,
+)
 from tests.support import STREAMS_LIVE, conformance_cases
 
 NAMES = ("classic_two_instances", "one_without_endpoint", "streams_protocol")
 STORE = "totals-by-customer"
 
 
-def read(name, *, described=True):
-    (seen,) = read_capture(STREAMS_LIVE / name / "outside.json")
-    text = (STREAMS_LIVE / name / "topology.txt").read_text(encoding="utf-8")
-    return application_of(seen, read_description(text) if described else None)
-
-
-def inside(name):
-    return json.loads((STREAMS_LIVE / name / "inside.json").read_text(encoding="utf-8"))[
-        "before"
-    ].values()
-
-
-def texts(places):
-    return {place.replace(":", "-") for place in places}
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_all_metadata_is_that_of_every_jvm(name):
-    mine = {
-        one.endpoint: [set(map(str, one.partitions)), set(one.stores),
-                       set(map(str, one.standby_partitions)), set(one.standby_stores)]
-        for one in metadata_state(read(name)).all()
-    }  # fmt: skip
-    for jvm in inside(name):
-        assert mine == {
-            one["host"]: [texts(one["topicPartitions"]), set(one["stores"]),
-                          texts(one["standbyTopicPartitions"]), set(one["standbyStores"])]
-            for one in jvm["metadataForAllStreamsClients"]
-        }  # fmt: skip
+    assert_all_metadata_is_that_of_every_jvm(STREAMS_LIVE / name)
 
 
 @pytest.mark.parametrize("described", [True, False], ids=["described", "not described"])
 @pytest.mark.parametrize("name", NAMES)
 def test_a_store_s_hosts_and_each_key_s_answer_are_those_of_every_jvm(name, described):
-    state = metadata_state(read(name, described=described))
-    for jvm in inside(name):
-        for store, hosts in jvm["streamsMetadataForStore"].items():
-            assert sorted(one.endpoint for one in state.for_store(store)) == sorted(hosts)
-        for key, (active, standby, partition) in jvm["queryMetadataForKey"].items():
-            found = state.for_key(STORE, key.encode())
-            assert (found.active, sorted(found.standby), found.partition) == (
-                active, sorted(standby), partition,
-            )  # fmt: skip
+    assert_stores_and_keys_are_those_of_every_jvm(STREAMS_LIVE / name, described=described)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_truth_is_who_serves_the_key_and_wrong_answers_are_found(name):
+    assert_truth_is_who_serves_and_wrong_answers_are_found(STREAMS_LIVE / name)
 
 
 @pytest.mark.parametrize(
@@ -70,58 +47,42 @@ def test_a_store_s_hosts_and_each_key_s_answer_are_those_of_every_jvm(name, desc
         ("streams_protocol", (200, 0, 0)),
     ],
 )
-def test_the_truth_is_who_serves_the_key_and_wrong_answers_are_found(name, expected):
-    application = read(name)
-    serving = {key: jvm["applicationServer"] for jvm in inside(name) for key in jvm["localGet"]}
+def test_the_answers_are_right_wrong_and_unavailable_as_often_as_it_was_counted(name, expected):
+    application = read(STREAMS_LIVE / name)
     counts = {"right": 0, "wrong": 0, "unavailable": 0}
-    for key in next(iter(inside(name)))["queryMetadataForKey"]:
-        found = metadata_for_key(application, STORE, key.encode())
-        assert found.active.process.endpoint == (serving[key] or None)
-        unavailable = found.jvm.answer.active == UNAVAILABLE
-        counts["right" if found.jvm.is_right else "unavailable" if unavailable else "wrong"] += 1
-        assert bool(found.jvm.reason) is not found.jvm.is_right
+    for key in inside(STREAMS_LIVE / name)[0]["queryMetadataForKey"]:
+        found = metadata_for_key(application, STORE, key.encode()).jvm
+        unavailable = found.answer.active == UNAVAILABLE
+        counts["right" if found.is_right else "unavailable" if unavailable else "wrong"] += 1
     assert tuple(counts.values()) == expected
 
 
 def test_the_share_of_wrong_answers_is_reckoned_from_the_routing():
-    found = metadata_for_key(read("one_without_endpoint"), STORE, b"cust-000")
+    found = metadata_for_key(read(STREAMS_LIVE / "one_without_endpoint"), STORE, b"cust-000")
     assert found.jvm.misrouted == pytest.approx(1 - 39 / 200, abs=0.05)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_running_tasks_are_those_of_every_jvm_s_threads(name):
-    application = read(name)
-    mine = {
-        thread.client_id.removesuffix("-consumer"): {str(task) for task in thread.now.active}
-        for thread in application.threads
-    }
-    theirs = {
-        thread["name"]: {task["id"] for task in thread["active"]}
-        for jvm in inside(name)
-        for thread in jvm["metadataForLocalThreads"]
-    }
-    if name == "streams_protocol":  # its members have other client ids
-        assert sorted(map(sorted, mine.values())) == sorted(map(sorted, theirs.values()))
-    else:
-        assert mine == theirs
+    assert_running_tasks_are_those_of_every_jvm_s_threads(STREAMS_LIVE / name)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_stores_are_known_without_a_description_and_say_how(name):
-    stores = read(name, described=False).stores
+    stores = read(STREAMS_LIVE / name, described=False).stores
     assert {one.name: one.subtopology for one in stores.values()} == {
         "customers": "1", STORE: "1", "orders-per-minute": "2",
     }  # fmt: skip
     assert stores["orders-per-minute"].confidence == "exact"
     assert all(one.reason for one in stores.values())
-    assert len(metadata_for_store(read(name), STORE)) == 2
+    assert len(metadata_for_store(read(STREAMS_LIVE / name), STORE)) == 2
 
 
 @pytest.mark.parametrize("case", conformance_cases("streams_partitioning", "assignment_property"))
 @pytest.mark.parametrize("name", ["classic_two_instances", "streams_protocol"])
 def test_of_two_hosts_each_has_what_is_active_on_the_other_as_standby(name, case):
     assert case["given"] == "two hosts, 1 standby"
-    application = read(name)
+    application = read(STREAMS_LIVE / name)
     one, other = metadata_state(application).all()
     # The source topic of the subtopology without a store has no standby.
     stateless = {place for place in one.partitions | other.partitions if place.topic == "orders"}
