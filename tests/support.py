@@ -10,6 +10,8 @@ import pytest
 # What Kafka and its users answered and reported: one folder per subject, see the README there.
 CONFORMANCE = Path(__file__).parent / "conformance"
 REPORTED = CONFORMANCE / "reported"
+# Why a test is skipped whose Java is only a runtime.
+NO_COMPILER = "this Java is no JDK: install one (Debian: apt-get install default-jdk-headless)"
 
 
 class Clock:

@@ -13,7 +13,7 @@ from tests.waiting import PATIENCE, eventually
 
 ROOT = Path(__file__).parent.parent.parent
 pytestmark = pytest.mark.skipif(
-    not Path("/proc/self/environ").exists(), reason="needs Linux's /proc"
+    not Path("/proc/self/environ").exists(), reason="run on Linux: /proc is read"
 )
 
 

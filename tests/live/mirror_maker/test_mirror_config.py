@@ -24,6 +24,7 @@ from jobs.replication.mirror_config.values import (
     pair_name,
     split_list,
 )
+from tests.support import NO_COMPILER
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -89,7 +90,7 @@ def answers(kafka, tmp_path_factory):
     command = kafka.command(str(PROGRAM), paths, logging=logging)
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     if "jdk.compiler" in done.stderr:
-        pytest.skip("this Java has no compiler")
+        pytest.skip(NO_COMPILER)
     lines = [line for line in done.stdout.splitlines() if line.startswith("ANSWERS ")]
     assert lines, done.stdout[-2000:] + done.stderr[-2000:]
     told = json.loads(lines[0].removeprefix("ANSWERS "))
