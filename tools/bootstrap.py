@@ -100,9 +100,7 @@ def read_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("level", choices=("main", "dev"), help="main: to run; dev: also to test")
     parser.add_argument("--java", action="store_true", help="a Java runtime is needed too")
-    parser.add_argument(
-        "--browser", action="store_true", help="get Chromium and promtool where possible"
-    )
+    parser.add_argument("--browser", action="store_true", help="get Chromium and promtool, too")
     return parser.parse_args()
 
 

@@ -122,27 +122,21 @@ def offer_promtool(folder: Path) -> None:
     """Put promtool into a folder of programs, out of Debian's package; else say what will be skipped."""
     if shutil.which("promtool") or shutil.which("promtool", path=folder):
         return
-    if shutil.which("apt-get") is None:
-        reason = "only Debian's own package is used automatically"
-    elif fetch_promtool(folder):
-        return
-    else:
-        reason = "apt-get could not fetch Debian's package prometheus"
-    say(f"two tests of the alert rules will be skipped: no promtool here, and {reason}")
+    if shutil.which("apt-get") is None or not fetch_promtool(folder):
+        say("two tests of alert rules will be skipped: no promtool here or in apt-get's packages")
 
 
 def fetch_promtool(folder: Path) -> bool:
     """Copy promtool out of the package, which is not installed: it would start a Prometheus."""
     say("fetching promtool for the tests of the alert rules (apt-get, 20 MB)")
+    # As root apt-get fetches as a user of its own, who may not write into a temporary folder.
+    download = ["apt-get", "download", "-qq", "-o", "APT::Sandbox::User=root", "prometheus"]
     with tempfile.TemporaryDirectory() as place:
         here = Path(place)
-        # As root apt fetches as a user of its own, who may not write here.
-        download = ["apt-get", "download", "-qq", "-o", "APT::Sandbox::User=root", "prometheus"]
         if not run(download, folder=here):
-            may_update = os.geteuid() == 0 and run(["apt-get", "update", "-qq"])
-            if not (may_update and run(download, folder=here)):
+            is_updated = os.geteuid() == 0 and run(["apt-get", "update", "-qq"])
+            if not is_updated or not run(download, folder=here):
                 return False
-        if not run(["dpkg-deb", "-x", str(next(here.glob("*.deb"))), place]):
-            return False
-        shutil.copy(here / "usr" / "bin" / "promtool", folder)
-    return True
+        if is_unpacked := run(["dpkg-deb", "-x", str(next(here.glob("*.deb"))), place]):
+            shutil.copy(here / "usr" / "bin" / "promtool", folder)
+    return is_unpacked

@@ -48,13 +48,9 @@ def environment(project: Path) -> dict[str, str]:
 @pytest.mark.parametrize("code", [0, 2])
 def test_the_exit_code_and_the_last_lines_are_those_of_the_tests(project, code):
     write_tests(project, code)
+    around = environment(project)
     ended = subprocess.run(
-        [".ci/run"],
-        cwd=project,
-        capture_output=True,
-        text=True,
-        check=False,
-        env=environment(project),
+        [".ci/run"], cwd=project, capture_output=True, text=True, check=False, env=around
     )
     assert ended.returncode == code
     failed, *skipped, closing = ended.stdout.splitlines()[-5:]
@@ -66,9 +62,8 @@ def test_the_exit_code_and_the_last_lines_are_those_of_the_tests(project, code):
 
 def test_a_stopped_run_ends_what_it_started(project):
     write_tests(project, 0, seconds=60)
-    run = subprocess.Popen(
-        [".ci/run"], cwd=project, env=environment(project), stdout=subprocess.DEVNULL
-    )
+    around = environment(project)
+    run = subprocess.Popen([".ci/run"], cwd=project, env=around, stdout=subprocess.DEVNULL)
     left = project / "left.pid"
     eventually(lambda: left.exists() and left.read_text().strip())
     run.send_signal(signal.SIGTERM)
