@@ -8,6 +8,7 @@ pytest_plugins = (
     "tests.database",
     "tests.examples",
     "tests.scheduling",
+    "tests.skips",
     "tests.times",
 )
 

@@ -13,6 +13,8 @@ REPORTED = CONFORMANCE / "reported"
 STREAMS_LIVE = CONFORMANCE / "streams_live"
 KRAFT_LOG = CONFORMANCE / "kraft_log" / "node-1"
 METADATA_FOLDER = KRAFT_LOG / "__cluster_metadata-0"
+# Why a test is skipped whose Java is only a runtime.
+NO_COMPILER = "this Java is no JDK: install one (Debian: apt-get install default-jdk-headless)"
 
 
 class Clock:

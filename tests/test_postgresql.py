@@ -41,9 +41,13 @@ def as_nobody() -> dict[str, object]:
 @pytest.fixture
 def database_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A PostgreSQL server of this test's own, on a socket in its folder and a free port."""
-    programs = [shutil.which(name) for name in ("initdb", "postgres")]
+    debian = sorted(map(str, Path("/usr/lib/postgresql").glob("*/bin")), reverse=True)
+    places = os.pathsep.join([os.environ["PATH"], *debian])
+    programs = [shutil.which(name, path=places) for name in ("initdb", "postgres")]
     if None in programs:
-        pytest.skip("no PostgreSQL server (initdb, postgres) is on the PATH")
+        pytest.skip(
+            "there is no PostgreSQL server: install one (Debian: apt-get install postgresql)"
+        )
     initdb, postgres = programs
     folder = Path("/tmp") / f"crosslog-pg-{os.getpid()}"  # short: a socket's path has a limit
     folder.mkdir()

@@ -39,7 +39,7 @@ def tracked_files() -> list[Path]:
         cwd=ROOT, capture_output=True, text=True, check=False,
     )  # fmt: skip
     if listing.returncode != 0:
-        pytest.skip("not a git checkout")
+        pytest.skip("git lists no files here: clone the project with git")
     return [ROOT / name for name in listing.stdout.split("\0") if name]
 
 

@@ -51,6 +51,7 @@ from machine import (  # noqa: E402
     check_java,
     free_megabytes,
     offer_browser,
+    offer_promtool,
     run,
     say,
 )
@@ -84,6 +85,7 @@ def main() -> int:
                 compile_loops()
         if options.browser:
             offer_browser()
+            offer_promtool(PYTHON.parent)
     except MissingError as missing:
         print(f"\ncrosslog: {missing}", file=sys.stderr)
         return 1
@@ -98,7 +100,7 @@ def read_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("level", choices=("main", "dev"), help="main: to run; dev: also to test")
     parser.add_argument("--java", action="store_true", help="a Java runtime is needed too")
-    parser.add_argument("--browser", action="store_true", help="install Chromium where possible")
+    parser.add_argument("--browser", action="store_true", help="get Chromium and promtool, too")
     return parser.parse_args()
 
 

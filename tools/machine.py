@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -23,11 +24,11 @@ def say(text: str) -> None:
     print(f"crosslog: {text}", flush=True)
 
 
-def run(command: list[str], environment: dict[str, str] | None = None) -> bool:
+def run(command: list[str], environment: dict[str, str] | None = None, folder: Path = ROOT) -> bool:
     """Run a step with its output in view; into a log, also say from time to time how far it is."""
     free_before = free_megabytes(ROOT)
     started = time.monotonic()
-    process = subprocess.Popen(command, env=environment, cwd=ROOT)
+    process = subprocess.Popen(command, env=environment, cwd=folder)
     try:
         while True:
             try:
@@ -115,3 +116,27 @@ def install_browser() -> str | None:
     if run(["apt-get", "update", "-qq"], environment) and run(install, environment):
         return None
     return "apt-get could not install it (see above)"
+
+
+def offer_promtool(folder: Path) -> None:
+    """Put promtool into a folder of programs, out of Debian's package; else say what will be skipped."""
+    if shutil.which("promtool") or shutil.which("promtool", path=folder):
+        return
+    if shutil.which("apt-get") is None or not fetch_promtool(folder):
+        say("two tests of alert rules will be skipped: no promtool here or in apt-get's packages")
+
+
+def fetch_promtool(folder: Path) -> bool:
+    """Copy promtool out of the package, which is not installed: it would start a Prometheus."""
+    say("fetching promtool for the tests of the alert rules (apt-get, 20 MB)")
+    # As root apt-get fetches as a user of its own, who may not write into a temporary folder.
+    download = ["apt-get", "download", "-qq", "-o", "APT::Sandbox::User=root", "prometheus"]
+    with tempfile.TemporaryDirectory() as place:
+        here = Path(place)
+        if not run(download, folder=here):
+            is_updated = os.geteuid() == 0 and run(["apt-get", "update", "-qq"])
+            if not is_updated or not run(download, folder=here):
+                return False
+        if is_unpacked := run(["dpkg-deb", "-x", str(next(here.glob("*.deb"))), place]):
+            shutil.copy(here / "usr" / "bin" / "promtool", folder)
+    return is_unpacked

@@ -39,7 +39,7 @@ def browser() -> Iterator[Browser]:
     """One Chromium per file: two that live at the same time would share Playwright's event loop."""
     path = next((found for name in NAMES if (found := shutil.which(name))), None)
     if path is None:
-        pytest.skip("browser tests need Chromium: none of " + ", ".join(NAMES) + " is on the PATH")
+        pytest.skip("there is no Chromium: put one on the PATH (Debian: apt-get install chromium)")
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(
             executable_path=path, args=ARGUMENTS, timeout=30_000 * PATIENCE

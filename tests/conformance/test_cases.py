@@ -8,7 +8,8 @@ from functools import cache
 
 import pytest
 
-from tests.support import CONFORMANCE, KRAFT_LOG, REPORTED
+from jobs.quorum.log.folder import read_folder
+from tests.support import CONFORMANCE, KRAFT_LOG, METADATA_FOLDER, REPORTED
 from tests.test_architecture import ROOT
 from tools.recording.case_files import as_text
 
@@ -99,6 +100,11 @@ def test_the_log_of_a_real_node_is_unchanged():
         f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(KRAFT_LOG.parent)}"
         for path in files
     )
+
+
+def test_the_facts_of_the_log_are_those_of_the_log():
+    facts = json.loads((KRAFT_LOG.parent / "facts.json").read_text("utf-8"))
+    assert facts["log_start_offset"] == read_folder(METADATA_FOLDER).log_start_offset
 
 
 @each_file

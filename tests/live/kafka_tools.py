@@ -20,6 +20,7 @@ from jobs.quorum.image.image import MetadataImage
 from jobs.quorum.image.point_in_time import LogPosition, state_of_folder
 from jobs.quorum.log.folder import read_folder
 from tests.jobs.quorum.changes import changes_of
+from tests.support import NO_COMPILER
 from tests.waiting import eventually
 
 DUMP = "org.apache.kafka.tools.DumpLogSegments"
@@ -47,7 +48,7 @@ def run_tool(kafka, folder: Path, main: str, *arguments: str) -> str:
         env={**os.environ, "LC_ALL": "C.UTF-8"},
     )
     if "jdk.compiler" in done.stderr:
-        pytest.skip("this Java has no compiler")
+        pytest.skip(NO_COMPILER)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     return done.stdout
 

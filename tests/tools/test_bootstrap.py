@@ -93,3 +93,34 @@ def test_an_old_python_gets_a_sentence_and_no_syntax_error():
         [sys.executable, "-c", code], capture_output=True, text=True, check=False
     )
     assert "crosslog needs Python 3.11 or newer" in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("user", "has_lists", "is_found"),
+    [(1000, True, True), (0, False, True), (1000, False, False)],
+    ids=["by any user", "by root, after the lists", "by no other user without lists"],
+)
+def test_promtool_is_taken_out_of_debians_package(
+    machine, tmp_path, monkeypatch, user, has_lists, is_found
+):
+    lists = tmp_path / "lists"
+    if has_lists:
+        lists.touch()
+    download = f'[ -e {lists} ] && touch "prometheus_2%3a2_all.deb"'
+    programs = {
+        "apt-get": f"if [ $1 = update ]; then touch {lists}; else {download}; fi",
+        "dpkg-deb": "mkdir -p $3/usr/bin && cp $2 $3/usr/bin/promtool",
+    }
+    for name, text in programs.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n", encoding="utf-8")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    monkeypatch.setattr("os.geteuid", lambda: user)
+    assert machine.fetch_promtool(tmp_path) == is_found
+    assert (tmp_path / "promtool").exists() == is_found
+
+
+def test_a_system_without_apt_is_told_what_will_be_skipped(machine, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    machine.offer_promtool(tmp_path)
+    assert "alert rules will be skipped: no promtool here" in capsys.readouterr().out

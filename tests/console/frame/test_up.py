@@ -20,7 +20,7 @@ SLOW_S = 120.0  # a busy machine imports Django five times at once
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(sys.platform != "linux", reason="the supervisor needs Linux"),
+    pytest.mark.skipif(sys.platform != "linux", reason="run on Linux, as the supervisor"),
 ]
 
 

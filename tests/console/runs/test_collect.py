@@ -1,6 +1,4 @@
 import logging
-import os
-import subprocess
 from datetime import timedelta
 
 import pytest
@@ -11,6 +9,7 @@ from console.runs.models import RunState
 from jobs.spark import contract
 from jobs.spark.contract import JobResult, Outcome
 from tests.console.making import NOW, StubLauncher, make_run, partition_row, progress
+from tests.small_disks import small_disk
 
 pytestmark = pytest.mark.django_db
 LATER = NOW + timedelta(minutes=5)
@@ -91,14 +90,9 @@ def test_a_result_that_a_supervisor_of_0_5_wrote_is_read(launcher, run, word, st
 
 def test_a_full_disk_is_named_as_the_reason_that_no_result_is_left(launcher, run):
     folder = folder_of(launcher)
-    asked = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(folder)]
-    if os.geteuid() != 0 or subprocess.run(asked, check=False, capture_output=True).returncode:
-        pytest.skip("only root mounts file systems")
-    try:
+    with small_disk(folder):
         launcher.alive.clear()
         observe_runs(LATER, launcher)
-    finally:
-        subprocess.run(["umount", str(folder)], check=True)
     run.refresh_from_db()
     assert run.state == RunState.CRASHED
     assert "disk of" in run.error

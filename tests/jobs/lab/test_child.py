@@ -9,7 +9,7 @@ import pytest
 from jobs.lab.child import start_child
 from tests.waiting import PATIENCE, eventually
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the death signal is Linux's")
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="run on Linux for death signals")
 
 PARENT = """
 import pathlib, shutil, sys, threading, time

@@ -13,7 +13,7 @@ def test_a_free_port_passes(free_port):
     check_free([free_port])
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the owner of a port is read from /proc")
+@pytest.mark.skipif(sys.platform != "linux", reason="run on Linux: /proc is read")
 def test_a_taken_port_is_refused_with_its_owner_and_a_way_out(listener):
     port = listener.getsockname()[1]
     words = rf"Port {port} .* taken by process {os.getpid()} .*another with --base-port"
@@ -21,7 +21,7 @@ def test_a_taken_port_is_refused_with_its_owner_and_a_way_out(listener):
         check_free([port])
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the owner of a port is read from /proc")
+@pytest.mark.skipif(sys.platform != "linux", reason="run on Linux: /proc is read")
 def test_the_owner_is_found_although_a_lower_descriptor_was_closed_meanwhile():
     lower = os.open(os.devnull, os.O_RDONLY)
     with socket.create_server(("127.0.0.1", 0)) as listener:

@@ -17,6 +17,7 @@ from tests.jobs.patterns.table import (
     exotic_patterns,
     ordinary_patterns,
 )
+from tests.support import NO_COMPILER
 
 SEED = 20_261_123
 ALL = (*PATTERNS, *ordinary_patterns(400, SEED))
@@ -95,9 +96,7 @@ def java():
     try:
         found = find_java()
     except JavaMissing as missing:
-        pytest.skip(f"nothing to compare with: {missing}")
+        pytest.skip(str(missing))
     if not found.keytool.with_name("javac").exists():
-        pytest.skip(
-            "nothing to compare with: this Java cannot run a source file, it has no compiler"
-        )
+        pytest.skip(NO_COMPILER)
     return found.command

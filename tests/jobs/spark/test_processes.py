@@ -5,7 +5,7 @@ import pytest
 
 from jobs.spark import processes
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are read from /proc")
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="run on Linux: /proc is read")
 
 LOOKS = 2_000
 SHORT_LIVES = "while :; do (exec true); (exec true) & done"

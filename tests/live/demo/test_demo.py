@@ -19,7 +19,7 @@ SLOW_S = 280.0
 pytestmark = [
     pytest.mark.usefixtures("kafka"),
     pytest.mark.timeout(900),
-    pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc"),
+    pytest.mark.skipif(sys.platform != "linux", reason="run on Linux: /proc is read"),
 ]
 
 

@@ -20,6 +20,7 @@ from tests.live.copiers import copy_all, flow_between
 from tests.live.groups import Rounds, new_group
 from tests.live.records import produce
 from tests.live.topics import make_topic, new_topic
+from tests.support import NO_COMPILER
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.timeout(900)
@@ -81,7 +82,7 @@ def java_answers(kafka, tmp_path, settings, questions) -> dict:
     )
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     if "jdk.compiler" in done.stderr:
-        pytest.skip("this Java has no compiler")
+        pytest.skip(NO_COMPILER)
     lines = [line for line in done.stdout.splitlines() if line.startswith("ANSWERS ")]
     assert lines, done.stdout[-2000:] + done.stderr[-2000:]
     return json.loads(lines[0].removeprefix("ANSWERS "))

@@ -23,6 +23,7 @@ from tests.live.spark.runs import (
     workers_of,
     write_small_log,
 )
+from tests.small_disks import small_disk
 from tests.waiting import Stalls, eventually
 
 pytestmark = pytest.mark.timeout(900)
@@ -81,10 +82,7 @@ def test_a_folder_that_is_no_log_is_refused_and_leaves_no_table(runs, engine, tm
 
 
 def test_a_full_disk_is_named_by_its_folder(runs, log, engine, tmp_path):
-    asked = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(tmp_path)]
-    if os.geteuid() != 0 or subprocess.run(asked, check=False, capture_output=True).returncode:
-        pytest.skip("only root mounts file systems")
-    try:
+    with small_disk(tmp_path):
         full = ["dd", "if=/dev/zero", f"of={tmp_path}/filled", "bs=1k"]
         subprocess.run(full, check=False, capture_output=True)
         run_dir = runs / "full"
@@ -92,8 +90,6 @@ def test_a_full_disk_is_named_by_its_folder(runs, log, engine, tmp_path):
         values = {**spec.arguments, "tables": str(tmp_path / "tables")}
         door.start_run(contract.JobSpec("full", spec.kind, values, spec.lease_s), run_dir)
         result = answer_of(run_dir)
-    finally:
-        subprocess.run(["umount", str(tmp_path)], check=True)
     assert result.outcome is Outcome.FAILED
     assert f"No space left on {tmp_path}" in result.error
 

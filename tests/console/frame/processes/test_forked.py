@@ -17,7 +17,7 @@ from console.frame.processes.supervisor import Program, Supervisor
 from jobs.spark.processes import start_ticks
 from tests.waiting import eventually
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the supervisor needs Linux")
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="run on Linux, as the supervisor")
 
 
 @pytest.fixture

@@ -34,7 +34,7 @@ with app.connection_for_write() as connection:
     connection.SimpleQueue("asked").put(sys.argv[1])
 """
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the supervisor needs Linux")
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="run on Linux, as the supervisor")
 
 
 @pytest.fixture(scope="module")

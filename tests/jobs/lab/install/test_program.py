@@ -11,6 +11,7 @@ from jobs.lab.install.java import find_java
 from jobs.lab.install.jvm import KafkaJvm
 from jobs.lab.install.program import CompilerMissing, with_program
 from jobs.lab.install.releases import KafkaRelease
+from tests.support import NO_COMPILER
 
 pytestmark = pytest.mark.slow
 SOURCE = Path(__file__).parents[4] / "jobs" / "lab" / "streams" / "ShopTotals.java"
@@ -27,7 +28,7 @@ def runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> KafkaJvm:
         pytest.skip(str(error))
     linker = java.command.resolve().with_name("jlink")
     if not linker.exists():
-        pytest.skip("this Java cannot make a smaller one")
+        pytest.skip(NO_COMPILER)
     folder = tmp_path / "runtime"
     command = [linker, "--add-modules", "java.base", "--output", folder]
     subprocess.run(command, check=True, capture_output=True)
