@@ -9,7 +9,10 @@ and cases built by hand, stay as they are.
 
 import argparse
 import importlib
+import shutil
 import sys
+import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -51,14 +54,24 @@ def main() -> int:
     for subject in options.subjects:
         module = importlib.import_module(f"tools.recording.{SUBJECTS[subject]}")
         folder = CONFORMANCE / subject if options.into is None else options.into / subject
-        folder.mkdir(parents=True, exist_ok=True)
         try:
-            getattr(module, f"record_{subject}")(options.kafka, folder)
-        except LabError as error:
+            folder.mkdir(parents=True, exist_ok=True)
+            record(getattr(module, f"record_{subject}"), options.kafka, folder)
+        except (LabError, OSError) as error:
             print(f"{subject}: {error}", file=sys.stderr)
             return 1
         print(f"recorded {folder} from Kafka {options.kafka}")
     return 0
+
+
+def record(subject: Callable[[str, Path], None], version: str, folder: Path) -> None:
+    """Replace files and folders with those of a recording; where that fails, `folder` is unchanged."""
+    with tempfile.TemporaryDirectory(prefix="crosslog-recording-") as temporary:
+        subject(version, Path(temporary))
+        for made in Path(temporary).iterdir():
+            if (folder / made.name).is_dir():
+                shutil.rmtree(folder / made.name)
+            shutil.move(made, folder / made.name)
 
 
 if __name__ == "__main__":

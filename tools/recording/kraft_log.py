@@ -46,7 +46,6 @@ def record_kraft_log(version: str, folder: Path) -> None:
         _change(cluster.connection)
         _wait_until_deleted(node.plan.data / _LOG)
         node.stop()
-        shutil.rmtree(folder / "node-1", ignore_errors=True)
         shutil.copytree(node.plan.data / _LOG, log, ignore=_LEFT_OUT)
         for name in ("meta.properties", "bootstrap.checkpoint"):
             shutil.copy(node.plan.data / name, folder / "node-1")

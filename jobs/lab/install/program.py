@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import subprocess
 import tempfile
 from dataclasses import replace
@@ -14,6 +15,8 @@ from jobs.lab.install import fetch
 from jobs.lab.install.jvm import KafkaJvm
 
 _COMPILER = "jdk.compiler/com.sun.tools.javac.Main"
+_FAULTS = re.compile(r"error: (?!cannot find symbol)(.+)|symbol: +(.+)")
+_SHOWN = 5
 _NO_COMPILER = "jdk.compiler not found"  # what a JRE says
 
 
@@ -52,5 +55,11 @@ def _compile(jvm: KafkaJvm, source: Path, folder: Path) -> None:
                 "install a JDK (Debian: apt install openjdk-17-jdk-headless)."
             )
         if done.returncode != 0:
-            raise LabError(f"{source} does not compile: {said.strip()[-600:]}")
+            faults = dict.fromkeys(
+                f"no {name}" if name else text for text, name in _FAULTS.findall(said)
+            )
+            raise LabError(
+                f"{source.name} does not compile with the classes of Kafka {jvm.release.version}: "
+                f"{'; '.join(list(faults)[:_SHOWN]) or said.strip()[-600:]}."
+            )
         classes.rename(folder)
