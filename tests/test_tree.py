@@ -29,7 +29,9 @@ FORBIDDEN = {
 LOOKS_BESIDE = {"tools/missing_cases.py", "tests/tools/test_missing_cases.py"}
 BESIDE = re.compile(
     r"\.\./" + r"shared|shared/" + r"(?:conformance|reference)|\b" + r"reference/\w+\.md"
+    r"|\bROOT\." + r"parent\b|\.\.\W+" + r"shared\b"
 )
+ABOVE = re.compile(r"__file__\)(?:\.\w+\(\))*(?:\.parents\[(\d+)\]|((?:\.parent\b)+))")
 
 
 def tracked_files() -> list[Path]:
@@ -61,6 +63,21 @@ def test_no_file_contains(what):
 def test_no_file_refers_to_a_folder_beside_the_project():
     found = matches(BESIDE)
     assert [one for one in found if one.partition(":")[0] not in LOOKS_BESIDE] == []
+
+
+def folders_up(reference: re.Match[str]) -> int:
+    """Return how many folders above its own file a path leads."""
+    return int(reference[1]) if reference[1] else reference[2].count(".parent") - 1
+
+
+def test_no_path_that_begins_at_a_file_leads_above_the_project():
+    assert [
+        f"{path.relative_to(ROOT)}: {reference[0]}"
+        for path in tracked_files()
+        if path.suffix == ".py" and path.is_file()
+        for reference in ABOVE.finditer(path.read_text("utf-8"))
+        if folders_up(reference) >= len(path.relative_to(ROOT).parts)
+    ] == []
 
 
 @pytest.mark.parametrize("name", ["install", "main", "dev"])

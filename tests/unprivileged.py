@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 _DAC_OVERRIDE, _DAC_READ_SEARCH = 1 << 1, 1 << 2  # capabilities of Linux
+_REFUSED = "root reads every file here: run the tests as another user"
 _VERSION_3 = 0x20080522  # of capget: twice 32 bits of effective, permitted, inheritable
 
 
@@ -22,13 +23,14 @@ def without_roots_access() -> Iterator[None]:
         yield
         return
     if sys.platform != "linux":
-        pytest.skip("root reads every file here: run the tests as another user")
+        pytest.skip(_REFUSED)
     libc = ctypes.CDLL(None)
     header, rights = (ctypes.c_uint32 * 2)(_VERSION_3, 0), (ctypes.c_uint32 * 6)()
     assert libc.capget(header, rights) == 0
     fewer = type(rights)(*rights)
     fewer[0] &= ~(_DAC_OVERRIDE | _DAC_READ_SEARCH)
-    assert libc.capset(header, fewer) == 0
+    if libc.capset(header, fewer) != 0:  # what starts containers may forbid the call
+        pytest.skip(_REFUSED)
     try:
         yield
     finally:
