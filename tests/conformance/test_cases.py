@@ -11,6 +11,7 @@ import pytest
 from jobs.quorum.log.folder import read_folder
 from tests.support import CONFORMANCE, KRAFT_LOG, METADATA_FOLDER, REPORTED
 from tests.test_architecture import ROOT
+from tools.record_conformance import SUBJECTS
 from tools.recording.case_files import as_text
 
 FILES = sorted(CONFORMANCE.glob("*/cases.json"))
@@ -84,6 +85,12 @@ def test_every_folder_is_in_the_table_of_its_readme():
         text = (top / "README.md").read_text("utf-8")
         named = [one.name for one in FOLDERS if one.parent == top and f"`{one.name}`" in text]
         assert named == [one.name for one in FOLDERS if one.parent == top]
+
+
+def test_the_table_says_made_by_command_of_what_the_command_records():
+    rows = (CONFORMANCE / "README.md").read_text("utf-8").splitlines()
+    made = [row.split("`")[1] for row in rows if row.rpartition(" | ")[2].startswith("command")]
+    assert made == list(SUBJECTS)
 
 
 def test_every_reported_fault_is_named_by_a_test():
