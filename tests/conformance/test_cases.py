@@ -16,7 +16,10 @@ from tools.recording.case_files import as_text
 
 FILES = sorted(CONFORMANCE.glob("*/cases.json"))
 FOLDERS = [
-    path for top in (CONFORMANCE, REPORTED) for path in sorted(top.iterdir()) if path.is_dir()
+    path
+    for top in (CONFORMANCE, REPORTED)
+    for path in sorted(top.iterdir())
+    if path.is_dir() and path.name != "__pycache__"
 ]
 each_file = pytest.mark.parametrize("path", FILES, ids=lambda path: path.parent.name)
 # Rules in words, and the test that holds crosslog to each.
