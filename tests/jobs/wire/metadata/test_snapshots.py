@@ -96,7 +96,8 @@ def test_the_snapshot_of_the_vectors_is_whole(case):
     numbers = {"SNAPSHOT_HEADER": 3, "SNAPSHOT_FOOTER": 4, "KRAFT_VERSION": 5, "KRAFT_VOTERS": 6}
     assert [numbers[one.type] for one in read] == expected["control_types"]
     assert read[1].data["kRaftVersion"] == expected["kraft_version"]
-    assert [voter["voterId"] for voter in read[2].data["voters"]] == [4, 5]
+    ids = [voter["voter_id"] for voter in expected["voters"]]
+    assert [voter["voterId"] for voter in read[2].data["voters"]] == ids
 
 
 def test_real_snapshots_are_whole():
