@@ -13,6 +13,12 @@ def read_cases(subject: str) -> dict[str, Any]:
     return read_json(CONFORMANCE / subject / "cases.json")
 
 
+def write_cases(document: dict[str, Any], kinds: list[str], version: str, folder: Path) -> None:
+    """Write `cases.json`; `recorded` names the version and the kinds of cases that it answered."""
+    first = {"source": document["source"], "recorded": {"kafka": version, "kinds": kinds}}
+    write_json(folder / "cases.json", first | {k: v for k, v in document.items() if k not in first})
+
+
 def read_json(path: Path) -> Any:
     """Return the value of a JSON file."""
     return json.loads(path.read_text(encoding="utf-8"))

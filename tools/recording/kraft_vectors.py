@@ -6,7 +6,7 @@ import uuid
 from pathlib import Path
 from typing import Any
 
-from tools.recording.case_files import read_cases, write_json
+from tools.recording.case_files import read_cases, write_cases
 from tools.recording.kafka_classes import ask
 
 _ZERO_ID, _UNASSIGNED = "AAAAAAAAAAAAAAAAAAAAAA", "AAAAAAAAAAAAAAAAAAAAAQ"
@@ -24,9 +24,7 @@ def record_kraft_vectors(version: str, folder: Path) -> None:
     answers = ask("KraftVectors", [_question(case) for case in cases], version)
     for case, answer in zip(cases, answers, strict=True):
         case |= {name: _told(case[name], answer[name]) for name in answer.keys() & case.keys()}
-    recorded = {"kafka": version, "kinds": list(dict.fromkeys(case["kind"] for case in cases))}
-    head = {"source": document["source"], "recorded": recorded}
-    write_json(folder / "cases.json", head | {k: v for k, v in document.items() if k not in head})
+    write_cases(document, list(dict.fromkeys(case["kind"] for case in cases)), version, folder)
 
 
 def _question(case: dict[str, Any]) -> dict[str, Any]:

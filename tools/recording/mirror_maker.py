@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from tools.recording.case_files import read_cases, write_json
+from tools.recording.case_files import read_cases, write_cases
 from tools.recording.kafka_classes import ask
 
 Case = dict[str, Any]
@@ -37,12 +37,7 @@ def _record(subject: str, kinds: list[str], program: str, version: str, folder: 
     answered = ask(f"org.apache.kafka.connect.mirror.{program}", asked, version)
     for case, answer in zip(asked, answered, strict=True):
         case.update(answer)
-    _write(document, kinds, version, folder)
-
-
-def _write(document: Case, kinds: list[str], version: str, folder: Path) -> None:
-    first = {"source": document["source"], "recorded": {"kafka": version, "kinds": kinds}}
-    write_json(folder / "cases.json", first | {k: v for k, v in document.items() if k not in first})
+    write_cases(document, kinds, version, folder)
 
 
 def record_mirror_maker_properties(version: str, folder: Path) -> None:
@@ -60,7 +55,7 @@ def record_mirror_maker_properties(version: str, folder: Path) -> None:
             case["expected"] = {
                 key: _shown(key, found.get(key), before) for key, before in case["expected"].items()
             }
-    _write(document, _PROPERTY_KINDS, version, folder)
+    write_cases(document, _PROPERTY_KINDS, version, folder)
 
 
 def _settings(case: Case, file: Case, told: Case) -> Case:

@@ -1,9 +1,8 @@
 """Record `streams_userdata` and `streams_partitioning` with the classes of Kafka Streams."""
 
 from pathlib import Path
-from typing import Any
 
-from tools.recording.case_files import read_cases, write_json
+from tools.recording.case_files import read_cases, write_cases
 from tools.recording.kafka_classes import ask
 
 MAIN = "org.apache.kafka.streams.processor.internals.StreamsAnswers"
@@ -27,7 +26,4 @@ def _record(subject: str, version: str, folder: Path) -> None:
         if answers[case["id"]] is not None:
             kinds.add(case["kind"])
             case.update(answers[case["id"]])
-    head: dict[str, Any] = {"source": document.pop("source")}
-    head["recorded"] = {"kafka": version, "kinds": sorted(kinds)}
-    document.pop("recorded", None)
-    write_json(folder / "cases.json", head | document)
+    write_cases(document, sorted(kinds), version, folder)
