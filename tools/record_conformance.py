@@ -14,6 +14,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from jobs.cluster.errors import ClusterFault
 from jobs.lab.errors import LabError
 from jobs.lab.install.releases import KAFKA_VERSION, VERSIONS
 from tools.recording.case_files import CONFORMANCE
@@ -54,7 +55,7 @@ def main() -> int:
         folder.mkdir(parents=True, exist_ok=True)
         try:
             getattr(module, f"record_{subject}")(options.kafka, folder)
-        except LabError as error:
+        except (LabError, ClusterFault) as error:
             print(f"{subject}: {error}", file=sys.stderr)
             return 1
         print(f"recorded {folder} from Kafka {options.kafka}")
