@@ -17,6 +17,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from jobs.cluster.errors import ClusterFault
 from jobs.lab.errors import LabError
 from jobs.lab.install.releases import KAFKA_VERSION, VERSIONS
 from tools.recording.case_files import CONFORMANCE
@@ -57,7 +58,7 @@ def main() -> int:
         try:
             folder.mkdir(parents=True, exist_ok=True)
             record(getattr(module, f"record_{subject}"), options.kafka, folder)
-        except (LabError, OSError) as error:
+        except (LabError, ClusterFault, OSError) as error:
             print(f"{subject}: {error}", file=sys.stderr)
             return 1
         print(f"recorded {folder} from Kafka {options.kafka}")

@@ -11,6 +11,7 @@ from jobs.cluster.admin.topics import NewTopicSpec, create_topics, delete_topics
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.connection import Connection
 from jobs.lab.errors import LabError
+from jobs.lab.install.releases import KafkaRelease
 from jobs.lab.node import Node
 from jobs.quorum.log.folder import read_folder
 from tools.recording.case_files import write_json
@@ -19,10 +20,12 @@ from tools.recording.one_node import one_node, run_tool
 _SETTINGS = {
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
     "super.users": "User:ANONYMOUS",
-    "internal.metadata.log.segment.bytes": "16384",
     "metadata.log.max.record.bytes.between.snapshots": "10000",
     "metadata.max.retention.bytes": "40000",
 }
+_SEGMENT_BYTES = "16384"
+# Names changed between 4.0 and 4.3: of the settings for segments below 8 MiB, and of the tool's class.
+_OLDER = (4, 0)
 _ACLS = [
     AclBinding("CLUSTER", "LITERAL", "kafka-cluster", f"User:{who}", "*", operation, "ALLOW")
     for who, operation in {"bob": "CLUSTER_ACTION", "carol": "DESCRIBE"}.items()
@@ -41,7 +44,7 @@ def record_kraft_log(version: str, folder: Path) -> None:
     Raises `LabError` when a change is refused or the log keeps its beginning.
     """
     log = folder / "node-1" / _LOG
-    with one_node(version, overrides=_SETTINGS) as cluster:
+    with one_node(version, overrides=_SETTINGS | _segments(version)) as cluster:
         node = cluster.node(1)
         _change(cluster.connection)
         _wait_until_deleted(node.plan.data / _LOG)
@@ -56,6 +59,14 @@ def record_kraft_log(version: str, folder: Path) -> None:
     facts: dict[str, object] = {"kafka": version, "recorded": str(datetime.now(UTC).date())}
     facts["log_start_offset"] = read_folder(log).log_start_offset
     write_json(folder / "facts.json", facts)
+
+
+def _segments(version: str) -> dict[str, str]:
+    """Return the settings for small segments, by the names that the version has."""
+    names = ["internal.metadata.log.segment.bytes"]
+    if KafkaRelease(version).number <= _OLDER:
+        names = ["metadata.log.segment.bytes", "metadata.log.segment.min.bytes"]
+    return dict.fromkeys(names, _SEGMENT_BYTES)
 
 
 def _change(connection: Connection) -> None:
@@ -80,5 +91,6 @@ def _dump(node: Node, log: Path) -> str:
     """Return what kafka-dump-log prints of all segments and snapshots, with their bare names."""
     files = sorted(str(path) for path in log.iterdir() if path.suffix in {".log", ".checkpoint"})
     words = ("--cluster-metadata-decoder", "--print-data-log", "--files", ",".join(files))
-    said = run_tool(node, "org.apache.kafka.tools.DumpLogSegments", *words)
+    package = "kafka.tools" if node.jvm.release.number <= _OLDER else "org.apache.kafka.tools"
+    said = run_tool(node, f"{package}.DumpLogSegments", *words)
     return said.replace(f"{log}/", "")

@@ -26,6 +26,8 @@ from jobs.cluster.protocol.transport.primitives import by_topic, int32
 # For the volumes of all brokers, read at the same time.
 VOLUMES_S = 5.0
 _LANE = "log-dirs"
+# Version 4 has them.
+_SIZES = ("total_bytes", "usable_bytes")
 _DOING = "Reading log directories"
 _MISSING_RIGHT = "Looking at log directories needs the operation DESCRIBE on the cluster."
 
@@ -79,8 +81,10 @@ async def describe_replica_logs(
         broken = answer_fault(int(result.error_code), where)
         if broken is not None:
             logs.faults[result.log_dir] = broken
-        elif result.total_bytes >= 0 and result.usable_bytes >= 0:
-            logs.volumes[result.log_dir] = (int(result.total_bytes), int(result.usable_bytes))
+        else:
+            total, usable = (int(getattr(result, size, -1)) for size in _SIZES)
+            if total >= 0 and usable >= 0:
+                logs.volumes[result.log_dir] = (total, usable)
         _add(logs, result)
     return logs
 

@@ -4,6 +4,7 @@ import pytest
 from kio.schema.alter_partition_reassignments.v1 import response as altered
 from kio.schema.describe_cluster.v2 import response as described
 from kio.schema.describe_configs.v4 import response as configs
+from kio.schema.describe_log_dirs.v2 import response as old_logs
 from kio.schema.describe_log_dirs.v4 import response as logs
 from kio.schema.describe_topic_partitions.v0 import response as parts
 from kio.schema.errors import ErrorCode
@@ -260,9 +261,9 @@ async def test_a_cluster_that_does_not_tell_of_fenced_brokers_is_named():
         await asking(list_brokers, {}, ACTING | {CLUSTER: (0, 1)})
 
 
-async def at_a_broker(ask, answers):
+async def at_a_broker(ask, answers, offered=ACTING):
     async with brokers() as (one,), cluster_of(one) as cluster:
-        one.offered = dict(ACTING)
+        one.offered = dict(offered)
         one.answers.update(answers)
         return await ask(await cluster.connection_at(one.server, COORDINATOR)), one
 
@@ -319,6 +320,20 @@ async def test_a_copy_between_disks_does_not_hide_the_replica_and_a_broken_disk_
     assert found.replicas == {ZERO: ReplicaLog("/a", 700, 0, is_future=False)}
     assert set(found.faults) == {"/c"}
     assert found.volumes == {"/a": (1000, 300)}
+
+
+async def test_replicas_of_a_broker_that_does_not_tell_the_sizes_of_volumes_are_read():
+    partition = old_logs.DescribeLogDirsPartition(
+        partition_index=0, partition_size=700, offset_lag=0, is_future_key=False
+    )
+    topics = (old_logs.DescribeLogDirsTopic(name="orders", partitions=(partition,)),)
+    result = old_logs.DescribeLogDirsResult(error_code=ErrorCode.none, log_dir="/a", topics=topics)
+    answer = old_logs.DescribeLogDirsResponse(throttle_time=NOW, results=(result,))
+    found, _ = await at_a_broker(
+        describe_replica_logs, {LOG_DIRS: answer}, ACTING | {LOG_DIRS: (0, 2)}
+    )
+    assert found.replicas == {ZERO: ReplicaLog("/a", 700, 0, is_future=False)}
+    assert found.volumes == {}
 
 
 @pytest.mark.parametrize(
